@@ -19,7 +19,7 @@ use crate::types::{NodeId, Outcome, RingPlace, Side, Term};
 pub enum RingTimer {
     /// The election has given no leader for too long.
     Patience,
-    /// The time an algorithm computes with has come: Timer-based's, and that of a probe of HS or an id of LCR which should be home.
+    /// The time an algorithm computes with has come: Timer-based's, and that of whatever goes round with the others and should be home.
     Decide,
     /// Start an election, unless another node has.
     Begin,
@@ -49,7 +49,8 @@ const HOME_DOUBLINGS_MAX: u8 = 3;
 /// How long a message takes from member to member where they are several radio hops apart.
 const ROUND_HOP: Duration = Duration::from_millis(50);
 
-fn higher<P: Protocol>(cx: &Cx<'_, P>) -> usize {
+/// How many living members are higher than this node.
+pub fn higher<P: Protocol>(cx: &Cx<'_, P>) -> usize {
     cx.peers.iter().filter(|&&peer| peer > cx.id).count()
 }
 
@@ -69,9 +70,16 @@ fn turn_lost<P: Protocol>(cx: &mut Cx<'_, P>) -> Duration {
 }
 
 /// Begins an election, unless the one that is under way has given a leader by the time it has gone round.
-pub(super) fn begin_late<P: Protocol<Timer = RingTimer>>(cx: &mut Cx<'_, P>) {
+pub fn begin_late<P: Protocol<Timer = RingTimer>>(cx: &mut Cx<'_, P>) {
     let members = u32::try_from(cx.peers.len()).unwrap_or(u32::MAX);
     cx.set_timer(RingTimer::Begin, turn(cx) + ROUND_HOP.times(members));
+}
+
+/// Waits for a message that goes round to come home, which was `sent` again so often.
+pub fn await_home<P: Protocol<Timer = RingTimer>>(sent: u8, cx: &mut Cx<'_, P>) {
+    let hops = u32::try_from(cx.peers.len()).unwrap_or(u32::MAX);
+    let doublings = u32::from(sent.min(HOME_DOUBLINGS_MAX));
+    cx.set_timer(RingTimer::Decide, (HOME + HOME_HOP.times(hops)).times(1 << doublings));
 }
 
 impl TimerKey for RingTimer {
@@ -157,13 +165,6 @@ impl Circle {
         }
     }
 
-    /// Waits for a message that goes round to come home, which was `sent` again so often.
-    pub fn await_home<P: Protocol<Timer = RingTimer>>(&self, sent: u8, cx: &mut Cx<'_, P>) {
-        let hops = u32::try_from(cx.peers.len()).unwrap_or(u32::MAX);
-        let doublings = u32::from(sent.min(HOME_DOUBLINGS_MAX));
-        cx.set_timer(RingTimer::Decide, (HOME + HOME_HOP.times(hops)).times(1 << doublings));
-    }
-
     /// Whether this algorithm is never left without an end: on a ring that is as published it may be.
     pub fn is_patient(&self) -> bool {
         !self.patience.is_zero()
@@ -199,6 +200,16 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
         false
     }
 
+    /// Whether somebody stands in this election who sends again what does not come home. Then it goes on, whatever was lost or has
+    /// changed: another one would throw away how far it has come, and where an election takes longer than the ring stands still
+    /// none would ever end.
+    fn is_attended(&self, _cx: &Cx<'_, Self>) -> bool {
+        false
+    }
+
+    /// Sends again what this node has sent round, if it is the one to do so.
+    fn send_again(&mut self, _cx: &mut Cx<'_, Self>) {}
+
     /// Others follow this node for an election of this term. True where it stands in it, and so takes their word for it.
     fn win_by_word(&mut self, _term: Term, _cx: &mut Cx<'_, Self>) -> bool {
         false
@@ -218,16 +229,15 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
             Signal::LeaderLost | Signal::Elect => self.begin(cx),
             // Who knows the end of its election has lost nothing, and tells it to those that have.
             Signal::Disturbed if self.has_leader(cx) => {}
-            // What was lost may not have mattered, and the election goes on: the highest begins another, the rest only where no
-            // round has come by since.
-            Signal::Disturbed if in_election && higher(cx) > 0 => {
-                begin_late(cx);
-            }
+            Signal::Disturbed if in_election && self.is_attended(cx) => self.send_again(cx),
+            Signal::Disturbed if in_election => self.begin_next(cx),
             Signal::Disturbed => self.begin_soon(cx),
             Signal::Ring(place) => {
                 let before = core::mem::replace(&mut self.circle().place, place);
                 if in_election && self.say_again(before, cx) {
-                    begin_late(cx);
+                    if !self.is_attended(cx) {
+                        self.begin_next(cx);
+                    }
                 } else if !self.is_content(cx) {
                     self.begin_soon(cx);
                 }
@@ -240,6 +250,16 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
             | Signal::Resend
             | Signal::Audit
             | Signal::StepDown => {}
+        }
+    }
+
+    /// What was lost may not have mattered: the highest begins another election soon, the rest only where no round has come by
+    /// since.
+    fn begin_next(&mut self, cx: &mut Cx<'_, Self>) {
+        if higher(cx) > 0 {
+            begin_late(cx);
+        } else {
+            self.begin_soon(cx);
         }
     }
 
@@ -305,7 +325,7 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
     fn time_out(&mut self, timer: RingTimer, cx: &mut Cx<'_, Self>) {
         match timer {
             // What it was to begin for may have been settled meanwhile.
-            RingTimer::Begin if self.is_content(cx) => {}
+            RingTimer::Begin if self.is_content(cx) || !self.is_decided() && self.is_attended(cx) => {}
             RingTimer::Begin => self.begin(cx),
             RingTimer::Decide => {}
             RingTimer::Patience => self.lose_patience(cx),

@@ -33,7 +33,7 @@ mod lasting;
 
 use ballot::Ballot;
 
-use super::circle::{Age, Circle, RingAlgorithm, RingConfig, RingTimer, begin_late};
+use super::circle::{Age, Circle, RingAlgorithm, RingConfig, RingTimer, await_home, begin_late};
 pub use super::frlle_message::{FrlleBody, FrlleMsg};
 use crate::coefficient::Coefficient;
 use crate::notice::Event;
@@ -149,7 +149,7 @@ impl Frlle {
         self.send_best(Side::Right, delay, cx);
         self.send_best(Side::Left, delay, cx);
         if self.circle.is_patient() {
-            self.circle.await_home(1, cx);
+            await_home(1, cx);
         }
     }
 

@@ -29,7 +29,7 @@
 use postcard::experimental::max_size::MaxSize;
 use serde::{Deserialize, Serialize};
 
-use super::circle::{Age, Circle, RingAlgorithm, RingConfig, RingTimer};
+use super::circle::{Age, Circle, RingAlgorithm, RingConfig, RingTimer, await_home};
 pub use super::uid::Uid;
 use crate::limits::RING_MAX;
 use crate::notice::Event;
@@ -187,7 +187,7 @@ impl<U: Uid> Hs<U> {
         let probe = HsMsg::Out { term: self.circle.term, uid: self.uid, phase: ROUND, hops: 1 << ROUND, toward };
         cx.send(Dest::One(favourite), probe);
         // Its probes set out when the call has come there, which may take several radio hops.
-        self.circle.await_home(1, cx);
+        await_home(1, cx);
     }
 
     /// A smaller node's probe has ended here: this node stands, or somebody larger does. The largest that it knows of may be the
@@ -206,7 +206,7 @@ impl<U: Uid> Hs<U> {
         self.enter_phase(ROUND.saturating_add(sent), cx);
         (self.phase, self.returned) = (Some(ROUND), sent);
         let doublings = sent.saturating_add(if self.above(cx) == 0 { 0 } else { 2 });
-        self.circle.await_home(doublings, cx);
+        await_home(doublings, cx);
     }
 
     /// Whether probes of this phase come home from the other side. None of them is sent back.
@@ -375,6 +375,21 @@ impl<U: Uid> RingAlgorithm for Hs<U> {
             }
         }
         true
+    }
+
+    fn is_attended(&self, cx: &Cx<'_, Self>) -> bool {
+        let larger = self.largest().filter(|&largest| largest > self.uid);
+        let is_standing = match larger {
+            Some(larger) => larger.node().is_some_and(|node| cx.is_up(node)),
+            None => self.phase.is_some(),
+        };
+        self.rules == HsRules::Known && is_standing
+    }
+
+    fn send_again(&mut self, cx: &mut Cx<'_, Self>) {
+        if self.phase.is_some() && self.largest() <= Some(self.uid) {
+            self.go_round(self.returned.saturating_add(1), cx);
+        }
     }
 
     fn win_by_word(&mut self, term: Term, cx: &mut Cx<'_, Self>) -> bool {

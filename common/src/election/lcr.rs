@@ -17,7 +17,7 @@
 use postcard::experimental::max_size::MaxSize;
 use serde::{Deserialize, Serialize};
 
-use super::circle::{Age, Circle, RingAlgorithm, RingConfig, RingTimer};
+use super::circle::{Age, Circle, RingAlgorithm, RingConfig, RingTimer, await_home, higher};
 use crate::notice::Event;
 use crate::outbox::Dest;
 use crate::protocol::{Cx, Message, Protocol, Signal};
@@ -84,8 +84,8 @@ impl Lcr {
     fn go_round(&mut self, sent: u8, cx: &mut Cx<'_, Self>) {
         self.sent = sent;
         self.circle.send(Side::Right, LcrMsg::Candidate(self.circle.term, cx.id), cx);
-        if self.circle.is_patient() && cx.peers.iter().all(|&peer| cx.id > peer) {
-            self.circle.await_home(sent, cx);
+        if self.circle.is_patient() && higher(cx) == 0 {
+            await_home(sent, cx);
         }
     }
 
@@ -127,6 +127,22 @@ impl RingAlgorithm for Lcr {
         self.stand(cx);
     }
 
+    fn say_again(&mut self, before: RingPlace, cx: &mut Cx<'_, Self>) -> bool {
+        let is_joined = !self.circle.place.is_alone(cx.id) && !before.is_alone(cx.id);
+        if is_joined && self.circle.place.right != before.right && self.is_attended(cx) {
+            self.send_again(cx);
+        }
+        is_joined && self.circle.is_patient()
+    }
+
+    fn is_attended(&self, cx: &Cx<'_, Self>) -> bool {
+        self.standing && self.circle.is_patient() && higher(cx) == 0
+    }
+
+    fn send_again(&mut self, cx: &mut Cx<'_, Self>) {
+        self.go_round(self.sent.saturating_add(1), cx);
+    }
+
     fn adopt(&mut self, term: Term, leader: NodeId, cx: &mut Cx<'_, Self>) {
         self.join(term, cx);
         self.leader = Some(leader);
@@ -164,6 +180,10 @@ impl Protocol for Lcr {
                 self.leader = Some(id);
                 self.circle.settle(cx);
                 self.circle.send(Side::Right, LcrMsg::Leader(term, id), cx);
+                if id < cx.id && self.circle.is_patient() {
+                    // The election went past this node.
+                    self.begin_soon(cx);
+                }
             }
             LcrMsg::Leader(..) => {}
         }
@@ -228,5 +248,22 @@ mod tests {
         let until = Instant::from_millis(3_000);
         assert!((3..8).contains(&sent_by(NodeId(12), until)), "{}", sent_by(NodeId(12), until));
         assert_eq!(sent_by(NodeId(5), until), 1);
+    }
+
+    #[test]
+    fn whom_an_election_has_passed_over_begins_another() {
+        let [low, id, high] = [1, 5, 9].map(NodeId);
+        let place = RingPlace { left: low, right: high };
+        let config = RingConfig { place, patience: Duration::from_millis(60_000) };
+        let mut node = Engine::<Lcr, 4>::new(id, 1, Lcr::new(config));
+        node.handle_start(Instant::ZERO);
+        for peer in [low, high] {
+            assert_eq!(node.handle_link_up(Instant::ZERO, peer), Ok(()));
+        }
+        let term = node.protocol().circle.term.next();
+        node.handle_decoded(Instant::ZERO, low, LcrMsg::Leader(term, low));
+        while node.poll_group().is_some() {}
+        node.handle_timeout(Instant::from_millis(1_000));
+        assert!(matches!(node.poll_group(), Some((_, LcrMsg::Candidate(later, who))) if later > term && who == id));
     }
 }

@@ -10,12 +10,12 @@
 //! The member list is a bitmap of ring positions: the same information, small enough for a frame. Simultaneous elections
 //! are harmless, each is removed by its originator. What the source leaves open: a message whose originator has died would
 //! circle forever, so each carries the hops it may still make; an originator whose message does not come back in time
-//! begins again.
+//! begins again. The highest sends it again before that: somebody lower may be followed meanwhile.
 
 use postcard::experimental::max_size::MaxSize;
 use serde::{Deserialize, Serialize};
 
-use super::circle::{Age, RingTimer, turn};
+use super::circle::{Age, RingTimer, await_home, begin_late, higher, turn};
 use crate::members::{Members, RingOrder};
 use crate::notice::Event;
 use crate::outbox::Dest;
@@ -64,6 +64,8 @@ pub struct Ring {
     term: Term,
     /// Whether an election of this node's own is on its way.
     waiting: bool,
+    /// How often its message was sent again.
+    sent: u8,
     members: Members,
     leader: Option<NodeId>,
     /// The election that gave this leader.
@@ -79,6 +81,7 @@ impl Ring {
             patience,
             term: Term(0),
             waiting: false,
+            sent: 0,
             members: Members::default(),
             leader: None,
             elected: Term(0),
@@ -123,6 +126,17 @@ impl Ring {
         !self.patience.is_zero() && !self.waiting && self.leader.is_some() && self.leader == highest
     }
 
+    /// Whether this node follows a leader that is alive. Never on a ring that is as published.
+    fn has_leader(&self, cx: &Cx<'_, Self>) -> bool {
+        let is_alive = self.leader.is_some_and(|leader| leader == cx.id || cx.is_up(leader));
+        !self.patience.is_zero() && !self.waiting && is_alive
+    }
+
+    /// Whether an election is under way that will be begun again if it has no end.
+    fn is_in_election(&self) -> bool {
+        !self.patience.is_zero() && self.leader.is_none() && self.term != Term(0)
+    }
+
     /// Others tell how their election ended. To a node whose own election is on its way, what came before that is no news: it
     /// would begin again with every hello, and never see an end.
     fn learn(&mut self, told: Outcome, cx: &mut Cx<'_, Self>) {
@@ -157,7 +171,29 @@ impl Ring {
         self.waiting = true;
         if !self.patience.is_zero() {
             cx.set_timer(RingTimer::Patience, self.patience);
+            self.await_own(0, cx);
         }
+    }
+
+    /// Waits for a message of this node's own that was `sent` again so often. Where somebody higher is alive, that one's election
+    /// is as good.
+    fn await_own(&mut self, sent: u8, cx: &mut Cx<'_, Self>) {
+        self.sent = sent;
+        if higher(cx) == 0 {
+            await_home(sent, cx);
+        }
+    }
+
+    /// Sends this node's message again: it, or one that was passed on, has been lost.
+    fn say_again(&mut self, cx: &mut Cx<'_, Self>) {
+        let Some(position) = self.order.position(cx.id).filter(|_| self.waiting) else { return };
+        let (round, members) = match self.leader {
+            None => (Round::Election, Members::of(position)),
+            Some(_) => (Round::Coordinator, self.members),
+        };
+        let hops = u8::try_from(self.order.ids().len()).unwrap_or(u8::MAX);
+        self.pass_on(RingMsg { round, term: self.term, origin: cx.id, members, hops }, cx);
+        self.await_own(self.sent.saturating_add(1), cx);
     }
 
     /// Leaves it to another node's later election to find a leader, for as long as its own would have had.
@@ -189,8 +225,9 @@ impl Ring {
         match msg.round {
             Round::Election => {
                 let hops = u8::try_from(self.order.ids().len()).unwrap_or(u8::MAX);
-                if !self.pass_on(RingMsg { round: Round::Coordinator, hops, ..msg }, cx) {
-                    self.waiting = false;
+                self.waiting = self.pass_on(RingMsg { round: Round::Coordinator, hops, ..msg }, cx);
+                if self.waiting && !self.patience.is_zero() {
+                    self.await_own(0, cx);
                 }
             }
             Round::Coordinator => {
@@ -210,19 +247,24 @@ impl Protocol for Ring {
     }
 
     fn on_link_down(&mut self, peer: NodeId, cx: &mut Cx<'_, Self>) {
-        // The leader is gone, or with the successor perhaps a message of one's own.
-        if self.leader == Some(peer) || self.waiting {
+        let is_successor = self.order.after(cx.id).find(|&member| member == peer || cx.is_up(member)) == Some(peer);
+        if self.leader == Some(peer) || self.waiting && self.patience.is_zero() {
+            // The leader is gone, or perhaps a message of one's own.
             // Whoever has no leader joins any election, however far apart their numbers are.
             self.leader = self.leader.filter(|&leader| leader != peer || self.patience.is_zero());
             self.begin_soon(cx);
+        } else if is_successor {
+            // With it, perhaps a message of one's own. The next one can have it as well.
+            self.say_again(cx);
         }
     }
 
     fn on_link_up(&mut self, peer: NodeId, cx: &mut Cx<'_, Self>) {
-        // A member has come (back) that the last election did not meet.
+        // A member has come (back) that the last election did not meet. On a ring of boards it begins one itself where it is higher
+        // than the leader, and otherwise another would change nothing.
         let position = self.order.position(peer);
         let is_new = position.is_some_and(|at| !self.members.contains(at));
-        if self.leader.is_some() && is_new && !self.is_content(cx) {
+        if self.leader.is_some() && is_new && self.patience.is_zero() {
             self.begin_soon(cx);
         }
     }
@@ -264,8 +306,10 @@ impl Protocol for Ring {
     }
 
     fn on_timer(&mut self, timer: RingTimer, cx: &mut Cx<'_, Self>) {
-        if timer == RingTimer::Patience {
-            cx.note(Event::Retried);
+        match timer {
+            RingTimer::Patience => cx.note(Event::Retried),
+            RingTimer::Decide => return self.say_again(cx),
+            RingTimer::Begin => {}
         }
         // What it was to begin for may have been settled meanwhile.
         if self.patience.is_zero() || !self.is_content(cx) {
@@ -278,6 +322,10 @@ impl Protocol for Ring {
             Signal::LeaderLost if self.waiting => {}
             Signal::LeaderLost | Signal::Elect => self.begin(cx),
             Signal::Ring(_) | Signal::Disturbed if self.is_content(cx) => {}
+            // Who knows the end of its election has lost nothing, and tells it to those that have.
+            Signal::Disturbed if self.has_leader(cx) => {}
+            // What was lost may not have mattered, and the election goes on.
+            Signal::Ring(_) | Signal::Disturbed if self.is_in_election() && higher(cx) > 0 => begin_late(cx),
             Signal::Ring(_) | Signal::Disturbed => self.begin_soon(cx),
             Signal::Outcome(outcome) => self.learn(outcome, cx),
             Signal::LeaderHeard
@@ -348,5 +396,53 @@ mod tests {
         let later = Outcome { term: before.term.next().next(), leader: Some(NodeId(3)) };
         node.handle_signal(Instant::from_millis(2), Signal::Outcome(later));
         assert_eq!((begun(&mut node), node.protocol().leader()), (1, None), "what it won before it restarted");
+    }
+
+    /// A node of a ring of boards among these, with an election of its own on its way, and what it has sent by then.
+    fn standing(id: u16, others: [u16; 3]) -> Engine<Ring, 4> {
+        let ids = others.map(NodeId);
+        let order = RingOrder::new(&[ids[0], NodeId(id), ids[1], ids[2]]).unwrap();
+        let mut node = Engine::<Ring, 4>::new(NodeId(id), 1, Ring::new(order, Duration::from_millis(60_000)));
+        node.handle_start(Instant::ZERO);
+        for peer in ids {
+            assert_eq!(node.handle_link_up(Instant::ZERO, peer), Ok(()));
+        }
+        node.handle_signal(Instant::ZERO, Signal::Elect);
+        node
+    }
+
+    /// To whom it sends an election of which term until then.
+    fn sent(node: &mut Engine<Ring, 4>, until: Instant) -> std::vec::Vec<(NodeId, Term)> {
+        let mut sent = std::vec::Vec::new();
+        loop {
+            while let Some((to, message)) = node.poll_group() {
+                sent.extend(to.iter().map(|&to| (to, message.term)));
+            }
+            let Some(due) = node.poll_timeout().filter(|&due| due <= until) else { return sent };
+            node.handle_timeout(due);
+        }
+    }
+
+    #[test]
+    fn the_highest_sends_its_election_again_and_others_leave_it_to_that_one() {
+        let until = Instant::from_millis(3_000);
+        let mut highest = standing(9, [1, 2, 3]);
+        let again = sent(&mut highest, until);
+        assert!((3..8).contains(&again.len()) && again.iter().all(|&one| one == (NodeId(2), again[0].1)), "{again:?}");
+        assert_eq!(sent(&mut standing(5, [1, 2, 9]), until).len(), 1);
+    }
+
+    #[test]
+    fn an_election_on_its_way_is_not_begun_again_for_members_that_come_and_go() {
+        let mut node = standing(5, [1, 2, 9]);
+        let now = Instant::from_millis(1);
+        let [(_, term)] = sent(&mut node, now)[..] else { panic!("one election") };
+        node.handle_link_down(now, NodeId(1));
+        assert_eq!(node.handle_link_up(now, NodeId(1)), Ok(()));
+        node.handle_signal(now, Signal::Disturbed);
+        assert_eq!(sent(&mut node, Instant::from_millis(150)), []);
+        // With the one that it was given to it may be lost: the next one has the same.
+        node.handle_link_down(Instant::from_millis(150), NodeId(2));
+        assert_eq!(sent(&mut node, Instant::from_millis(160)), [(NodeId(9), term)]);
     }
 }

@@ -6,7 +6,7 @@
 use super::Frlle;
 use super::ballot::Ballot;
 use crate::coefficient::Coefficient;
-use crate::election::circle::{Circle, RingAlgorithm};
+use crate::election::circle::{Circle, RingAlgorithm, await_home};
 use crate::notice::Event;
 use crate::protocol::Cx;
 use crate::types::{NodeId, RingPlace, Side, Term};
@@ -32,7 +32,7 @@ impl Frlle {
             for side in Side::BOTH.into_iter().filter(|&side| self.ballot.unsent != Some(side)) {
                 self.send_best(side, self.hop, cx);
             }
-            self.circle.await_home(self.ballot.again.saturating_add(1), cx);
+            await_home(self.ballot.again.saturating_add(1), cx);
         }
     }
 
@@ -41,7 +41,7 @@ impl Frlle {
     pub(super) fn take_over(&mut self, is_first: bool, delay: u32, toward: Side, cx: &mut Cx<'_, Self>) {
         if is_first {
             self.ballot.unsent = Some(toward.opposite());
-            self.circle.await_home(1, cx);
+            await_home(1, cx);
         } else if self.ballot.unsent == Some(toward) && self.ballot.best_id == cx.id {
             self.ballot.unsent = None;
         } else {

@@ -48,6 +48,11 @@ fn sent(said: &[Said]) -> Vec<(NodeId, HsMsg<NodeId>)> {
     said.iter().filter_map(to).collect()
 }
 
+/// Whether it is to begin another election.
+fn is_armed(said: &[Said]) -> bool {
+    said.iter().any(|command| matches!(command, Command::SetTimer(RingTimer::Begin, _)))
+}
+
 fn probe(uid: NodeId, phase: u8, toward: Side) -> HsMsg<NodeId> {
     HsMsg::Out { term: Term(1), uid, phase, hops: 1 << ROUND, toward }
 }
@@ -147,12 +152,37 @@ fn who_stood_beside_a_lost_leader_begins_as_soon_as_others() {
 #[test]
 fn who_was_to_begin_does_not_once_the_election_has_given_a_leader() {
     let mut hs = among();
-    hears(&mut hs, &PEERS, LEFT, probe(LARGEST, ROUND, Side::Right));
-    let is_armed = |said: &[Said]| said.iter().any(|command| matches!(command, Command::SetTimer(RingTimer::Begin, _)));
+    is_told(&mut hs, &PEERS, Signal::Elect);
     assert!(is_armed(&is_told(&mut hs, &PEERS, Signal::Disturbed)), "something may have been lost");
+    hears(&mut hs, &PEERS, LEFT, probe(LARGEST, ROUND, Side::Right));
     // A dead leader is still believed alive: by the list of peers alone, this one would be the wrong one.
     let peers = [LEFT, RIGHT, NodeId(7), LARGEST, NodeId(12)];
     let said = hears(&mut hs, &peers, RIGHT, probe(LARGEST, ROUND, Side::Left));
     assert_eq!(hs.leader(), Some(LARGEST));
     assert!(said.contains(&Command::StopTimer(RingTimer::Begin)), "{said:?}");
+}
+
+#[test]
+fn an_election_in_which_a_larger_one_stands_goes_on_whatever_is_lost_or_changes() {
+    let mut hs = among();
+    hears(&mut hs, &PEERS, LEFT, probe(LARGEST, ROUND, Side::Right));
+    assert_eq!(is_told(&mut hs, &PEERS, Signal::Disturbed), []);
+    let place = RingPlace { left: LEFT, right: NodeId(7) };
+    let said = is_told(&mut hs, &PEERS, Signal::Ring(place));
+    assert_eq!(sent(&said), [(NodeId(7), probe(LARGEST, ROUND, Side::Right))]);
+    assert!(!is_armed(&said), "{said:?}");
+    // What was to begin before that probe came does not either.
+    assert_eq!(does(&mut hs, &PEERS, |hs, cx| hs.on_timer(RingTimer::Begin, cx)), []);
+    // Nobody sends again what a dead one has sent.
+    assert!(is_armed(&is_told(&mut hs, &[LEFT, RIGHT, NodeId(7)], Signal::Disturbed)));
+}
+
+#[test]
+fn who_stands_sends_its_probes_again_at_once_where_something_was_lost() {
+    let mut hs = hs(LARGEST, RingPlace { left: LEFT, right: RIGHT });
+    let peers = [LEFT, RIGHT, NodeId(7)];
+    is_told(&mut hs, &peers, Signal::Elect);
+    let said = is_told(&mut hs, &peers, Signal::Disturbed);
+    let again = [(RIGHT, Side::Right), (LEFT, Side::Left)].map(|(to, side)| (to, probe(LARGEST, ROUND + 1, side)));
+    assert!(sent(&said) == again && !is_armed(&said), "{said:?}");
 }
