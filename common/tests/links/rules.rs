@@ -247,9 +247,11 @@ fn next_hello(links: &mut Links, leader: NodeId) -> Instant {
         let now = links.poll_timeout().expect("a leader says hello");
         links.timeout(now);
         let transmit = links.poll_transmit(now, &mut buf, &mut Following(leader));
-        transmit.iter().for_each(|_| links.sent(now, Sent::Done));
-        if transmit.is_some_and(|transmit| is_hello(&buf[..transmit.length])) {
-            return now;
+        if let Some(transmit) = transmit {
+            links.sent(now, Sent::Done);
+            if is_hello(&buf[..transmit.length]) {
+                return now;
+            }
         }
     }
 }
