@@ -131,9 +131,7 @@ impl<const N: usize> Protocol for HeightElection<N> {
     type Timer = NoTimer;
 
     /// A node that starts leads itself; its links tell it the rest.
-    fn on_start(&mut self, cx: &mut Cx<'_, Self>) {
-        self.core.start(cx.now);
-    }
+    fn on_start(&mut self, _cx: &mut Cx<'_, Self>) {}
 
     fn on_link_up(&mut self, peer: NodeId, cx: &mut Cx<'_, Self>) {
         match self.core.link_up(cx.now, peer) {

@@ -35,7 +35,7 @@ pub enum HeightRules {
     /// anew instead of adopting a distance from itself.
     Claiming,
     /// For radio: as claiming, and `ChannelDown` of a channel that never became a link changes nothing, which halves the
-    /// elections of a network that is still forming. A node that starts elects itself, after time 0.
+    /// elections of a network that is still forming.
     #[default]
     Radio,
 }
@@ -146,16 +146,6 @@ impl<const N: usize> HeightCore<N> {
     /// Moves the clock for an event at this node, which may be the receipt of a message sent at `heard`.
     pub fn tick(&mut self, now: Instant, heard: Option<u32>) {
         self.time = self.options.clock.advance(self.time, now, heard);
-    }
-
-    /// A node that starts elects itself. Time 0 is left to those that step down: whoever leads others was elected later, even
-    /// where all have just begun.
-    pub fn start(&mut self, now: Instant) {
-        let has_just_begun = self.height == Height::elected(self.height.id, 0) && self.links.is_empty();
-        if self.options.rules == HeightRules::Radio && has_just_begun {
-            self.tick(now, None);
-            self.elect_self();
-        }
     }
 
     /// A channel came up. It is a link once the other end has been heard.

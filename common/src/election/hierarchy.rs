@@ -218,9 +218,7 @@ impl<const N: usize> Protocol for Hierarchy<N> {
     type Timer = NoTimer;
 
     /// A node that starts leads itself; its links tell it the rest.
-    fn on_start(&mut self, cx: &mut Cx<'_, Self>) {
-        self.core.start(cx.now);
-    }
+    fn on_start(&mut self, _cx: &mut Cx<'_, Self>) {}
 
     fn on_link_up(&mut self, peer: NodeId, cx: &mut Cx<'_, Self>) {
         let place = self.core.place(peer);

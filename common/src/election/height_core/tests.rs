@@ -170,16 +170,3 @@ fn no_search_is_nobodys_search() {
         assert_eq!(node.height().level, RefLevel { tau: 3, oid: NodeId(id), reflected: false });
     }
 }
-
-#[test]
-fn whoever_steps_down_has_been_elected_before_anybody_who_has_just_begun() {
-    let options = HeightOptions { clock: ClockKind::Lamport, rules: HeightRules::Radio };
-    let [mut lone, leading] = [1, 9].map(|id| {
-        let mut node = HeightCore::<4>::new(Height::elected(NodeId(id), 0), options);
-        node.start(Instant::ZERO);
-        node
-    });
-    assert!(lone.height().leader < leading.height().leader, "of two elections at one time, that of the smaller id");
-    lone.step_down();
-    assert!(lone.height().leader > leading.height().leader);
-}
