@@ -40,7 +40,9 @@ models! {
 
 /// Builds all images, one after the other.
 pub fn build_all() {
-    MODELS.iter().for_each(|model| drop(images::elf_with("firmware", model.features)));
+    for model in MODELS {
+        drop(images::elf_with("firmware", model.features));
+    }
 }
 
 fn boots_elects_and_answers(model: Model) {
