@@ -23,7 +23,7 @@
 //! 3. *Reset.* Messages carry their term. A higher one wipes what is left of the election before; a lower one is answered
 //!    with the outcome, so that a restarted node, or one whose state was corrupted, is brought back into line.
 //! 4. *Merge.* Two rings that become one have two leaders, and neither is lost. Both follow one of them, and whoever may be fitter
-//!    than that one begins an election ([`lasting`]). On a ring that is as published, whoever gets another neighbour does.
+//!    than that one begins an election (`lasting.rs`). On a ring that is as published, whoever gets another neighbour does.
 //! 5. *Change.* Coefficients change, and the source elects only when a leader is lost. A leader that has become much less fit
 //!    than it was when elected begins an election, and so does a node that has become much fitter than the leader was then.
 //!    By how much is [`Coefficient::MARGIN`], so that leadership does not follow every flutter of the load.
