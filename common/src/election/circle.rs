@@ -19,7 +19,7 @@ use crate::types::{NodeId, Outcome, RingPlace, Side, Term};
 pub enum RingTimer {
     /// The election has given no leader for too long.
     Patience,
-    /// The time an algorithm computes with has come: Timer-based's, and that of whatever goes round with the others and should be home.
+    /// The time an algorithm computes with has come: Timer-based's, or with the others that at which a message should have come round.
     Decide,
     /// Start an election, unless another node has.
     Begin,
